@@ -14,12 +14,14 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import hunt_screens  # noqa: E402
+import measurement  # noqa: E402
 from hunt_screens import harness  # noqa: E402
 from record_hunts import KINDS_OF_WAITERS, start_helper  # noqa: E402
 
 WINDOWS = 10
 
 
+@measurement.needs_quiet_host
 class FalseFindings(unittest.TestCase):
     def record(self, *options):
         """Starts the programs, records windows, and returns the findings about the programs, as rules by window."""

@@ -1,6 +1,6 @@
 """Live measurements: values of real threads, whose distance from the expected value depends on the load of the host.
 
-Such a test allows for the noise of its own run, runs a second time if it fails, and prints every value:
+Such a test allows for the noise of its own run, runs a second time if it fails, and prints every value. Only one such test runs on a host at a time:
 
     @measurement.run_twice_at_most
     class Shares(unittest.TestCase):
@@ -10,14 +10,21 @@ Such a test allows for the noise of its own run, runs a second time if it fails,
 The same arithmetic is checked exactly, on recorded input, in tests/recorded and tests/unit.
 """
 
+import contextlib
+import fcntl
 import functools
 import math
+import os
 import sys
+import tempfile
 import threading
 import time
 
 STANDARD_ERRORS = 4  # allowed for a random deviation; one value in 16,000 is further away
 PROBE_SECONDS = 0.001
+# The lock of measurements. Its file names the holder.
+LOCK_DIRECTORY = "/run/lock" if os.path.isdir("/run/lock") else tempfile.gettempdir()
+LOCK = os.path.join(LOCK_DIRECTORY, "ctprof-measurement")
 
 
 def report(text):
@@ -58,6 +65,52 @@ class Delays:
         self._probe.join()
 
 
+def _open_lock(path):
+    """Opens the file of the lock. Any user may have created it: in a directory of all users, O_CREAT on the file of another user may fail."""
+    try:
+        number = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        number = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_CREAT, 0o666)
+        os.fchmod(number, 0o666)
+    return os.fdopen(number, "r+", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def quiet_host(name, path=LOCK):
+    """Waits until no other measurement runs on this host, and keeps others waiting during the block, also those of other test runs."""
+    with _open_lock(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = file.read().strip() or "another test"
+            print(f"{name} waits for {holder}: both need a quiet host", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        _write_holder(file, f"{name} (process {os.getpid()})")
+        try:
+            yield
+        finally:
+            _write_holder(file, "")
+
+
+def _write_holder(file, text):
+    file.seek(0)
+    file.truncate()
+    file.write(text)
+    file.flush()
+
+
+def needs_quiet_host(case):
+    """Class decorator: the tests of the case run while no other measurement runs on this host."""
+    original = case.setUpClass
+
+    def set_up_class(cls):
+        cls.enterClassContext(quiet_host(f"{os.path.basename(sys.argv[0])} {cls.__name__}"))
+        original()
+
+    case.setUpClass = classmethod(set_up_class)
+    return case
+
+
 def _run_again_after_failure(test):
     @functools.wraps(test)
     def attempt(self):
@@ -76,8 +129,8 @@ def _run_again_after_failure(test):
 
 
 def run_twice_at_most(case):
-    """Class decorator: each test of the case passes if one of two attempts passes. REQUIRES: failures propagate out of the test method, so the
-    test does not use subTest."""
+    """Class decorator of a measurement: each test of the case passes if one of two attempts passes, and needs a quiet host. REQUIRES: failures
+    propagate out of the test method, so the test does not use subTest."""
     for name in [name for name in dir(case) if name.startswith("test")]:
         setattr(case, name, _run_again_after_failure(getattr(case, name)))
-    return case
+    return needs_quiet_host(case)
