@@ -14,6 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import concurrent_cases  # noqa: E402
 import file_json  # noqa: E402
 import harness  # noqa: E402
 from misbehaving import MisbehavingPlugin  # noqa: E402
@@ -93,4 +94,4 @@ class SlowPlugin(MisbehavingPlugin):
 
 
 if __name__ == "__main__":
-    harness.main()
+    concurrent_cases.main(jobs=2)

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.append(os.path.join(HERE, "..", "parity"))
+import concurrent_cases
 import file_json
 import harness
 from harness import Helper
@@ -176,13 +177,19 @@ class Captures(unittest.TestCase):
         for _ in range(ROUNDS):
             self.check_blocked_child(["--plugins=task-iter,procfs-sched"])
 
-    def test_a_capture_of_a_blocked_child(self):
-        for jobs in ("1", "2") * ROUNDS:
+    def check_capture_of_blocked_child(self, jobs):
+        for _ in range(ROUNDS):
             rows, messages, child = self.check_blocked_child(["--plugins=jemalloc-ptrace,procfs-sched", "--jobs", jobs])
             self.assertEqual([row["wchar"] for row in rows], [BUSY])
             self.assertEqual([row["nice"] for row in rows], [BUSY])
             self.assertEqual([row["comm"] for row in rows], [b"stuck"])
             self.assertIn(f"process {child} ", messages)
+
+    def test_a_capture_of_a_blocked_child_by_one_thread(self):
+        self.check_capture_of_blocked_child("1")
+
+    def test_a_capture_of_a_blocked_child_by_two_threads(self):
+        self.check_capture_of_blocked_child("2")
 
     def test_a_capture_of_the_whole_host(self):
         """All other threads have values, including the neighbours in the same batch."""
@@ -219,4 +226,4 @@ class Captures(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    concurrent_cases.main(jobs=4, alone=["test_a_capture_of_the_whole_host"])

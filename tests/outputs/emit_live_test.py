@@ -10,8 +10,10 @@ import sys
 import tempfile
 import unittest
 
-from protobuf_wire import read_metrics
-from receiver import Receiver, closed_endpoint
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "parity"))
+import concurrent_cases  # noqa: E402
+from protobuf_wire import read_metrics  # noqa: E402
+from receiver import Receiver, closed_endpoint  # noqa: E402
 
 CTPROF, OUTPUTS = os.environ["CTPROF"], os.environ["OUTPUTS"]
 WINDOWS = 3
@@ -69,4 +71,4 @@ class Emit(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    concurrent_cases.main(jobs=3)

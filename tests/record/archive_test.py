@@ -17,6 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
+import concurrent_cases  # noqa: E402
 from recording import Recorder, harness, wait_for  # noqa: E402
 
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "6"))
@@ -275,4 +276,4 @@ class ContinuousRecording(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    concurrent_cases.main(jobs=3)
