@@ -54,7 +54,7 @@ for number in range(1000):
     except ChildProcessError:
         pass
 """
-RECORDERS = {"oncpu_stacks": "on-cpu", "offcpu_stacks": "off-cpu", "sleeping_stacks": "sleepers"}
+RECORDERS = {metric: recorder for recorder, metric in recording.STACK_METRICS.items()}
 
 
 class Family:

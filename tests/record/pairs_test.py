@@ -18,7 +18,7 @@ import recording  # noqa: E402
 from pager_test import OnTerminal  # noqa: E402
 from recording import harness, run, wait_for  # noqa: E402
 
-RECORDERS = {"on-cpu": "oncpu_stacks", "off-cpu": "offcpu_stacks", "sleepers": "sleeping_stacks"}
+RECORDERS = recording.STACK_METRICS
 SETS = [*([name] for name in RECORDERS), list(RECORDERS)]
 # Processes that compute, wait for a pipe and sleep, and exit.
 COMMAND = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; echo x | cat; sleep 0.3"]

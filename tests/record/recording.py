@@ -15,6 +15,7 @@ import harness  # noqa: E402
 
 TIMEOUT = harness.TIMEOUT
 SUFFIX = ".ctprof.zst"
+STACK_METRICS = {"on-cpu": "oncpu_stacks", "off-cpu": "offcpu_stacks", "sleepers": "sleeping_stacks"}  # by recorder
 
 
 def command(*words):

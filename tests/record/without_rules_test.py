@@ -4,7 +4,7 @@ and contain the callers.
 
 Environment: CTPROF. Needs musl-gcc for the cases of musl."""
 
-import contextlib
+import collections
 import pathlib
 import shutil
 import subprocess
@@ -19,25 +19,43 @@ from recording import harness, run  # noqa: E402
 SOURCE = pathlib.Path(__file__).parent / "without_rules.c"
 CUT = "[truncated]"
 CLANG = shutil.which("clang-14") or shutil.which("clang")
+WITHOUT_TABLES = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
 
 
 class WithoutRules(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.home = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+    def setUp(self):
+        self.home = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
-    def stacks(self, compiler, recorder, *arguments):
-        """Records the program. Returns a map stack -> weight; a stack has the outermost function first, without marks of guessed functions."""
-        program, path = self.home / self.id().rpartition(".")[2], self.home / ("window" + recording.SUFFIX)
+    def start(self, name, compiler, *arguments):
+        """Compiles the program, and runs it until the end of the test."""
+        program = self.home / name
         subprocess.run([compiler[0], "-w", "-O2", "-fomit-frame-pointer", "-pthread", *compiler[1:], SOURCE, "-o", program], check=True)
-        path.unlink(missing_ok=True)
-        with harness.background_process(program, *arguments) as process:
-            finished = run("-q", "-d", "2s", "-p", process.pid, "--recorders", recorder, "-o", path)
-            self.assertEqual(finished.returncode, 0, finished.stderr)
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-        lines = harness.run("export", "-q", path, "--to", "folded", "-o", "-").stdout.splitlines()
-        return {tuple(stack.replace("_(guessed)", "").split(";")): int(weight) for stack, weight in (line.rsplit(" ", 1) for line in lines)}
+        return self.enterContext(harness.background_process(program, *arguments))
+
+    def record(self, processes, length, recorders):
+        """Records the processes. Returns a map recorder -> name of the process -> stack -> weight; a stack has the outermost function first, without
+        marks of guessed functions."""
+        path = self.home / ("window" + recording.SUFFIX)
+        finished = run("-q", "-d", length, "-p", ",".join(str(process.pid) for process in processes), "--recorders", ",".join(recorders), "-o", path)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return {recorder: self.stacks(path, recording.STACK_METRICS[recorder]) for recorder in recorders}
+
+    @staticmethod
+    def stacks(path, metric):
+        found = collections.defaultdict(collections.Counter)
+        for line in harness.run("export", "-q", path, "--to", "folded", "--metric", metric, "-o", "-").stdout.splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            process, *functions = stack.replace("_(guessed)", "").split(";")
+            found[process][tuple(functions)] += int(weight)
+        return found
+
+    def stacks_of_each(self, compiler, sets_of_options, length):
+        """Runs a program for each set of options, all at the same time. Yields the options, and the stacks by recorder."""
+        names = [f"program{number}" for number in range(len(sets_of_options))]
+        processes = [self.start(name, [compiler, *options]) for name, options in zip(names, sets_of_options)]
+        recorded = self.record(processes, length, ["on-cpu", "off-cpu"])
+        for name, options in zip(names, sets_of_options):
+            yield options, {recorder: stacks[name] for recorder, stacks in recorded.items()}
 
     def check(self, stacks, callers):
         total = sum(stacks.values())
@@ -51,29 +69,24 @@ class WithoutRules(unittest.TestCase):
                 self.assertEqual(stack[stack.index(caller) - 1], "main", stack)
 
     @unittest.skipUnless(shutil.which("musl-gcc"), "needs musl-gcc")
-    def test_musl_on_cpu(self):
-        for options in ([], ["-static"]):
+    def test_musl(self):
+        for options, stacks in self.stacks_of_each("musl-gcc", [[], ["-static"]], "3s"):
             with self.subTest(options):
-                self.check(self.stacks(["musl-gcc", *options], "on-cpu"), {"copies"})
-
-    @unittest.skipUnless(shutil.which("musl-gcc"), "needs musl-gcc")
-    def test_musl_waiting(self):
-        for options in ([], ["-static"]):
-            with self.subTest(options):
-                stacks = self.stacks(["musl-gcc", *options], "off-cpu")
-                self.check(stacks, {"sleeps", "polls"})
-                self.assertTrue(any("waiter" in stack for stack in stacks), stacks)
+                self.check(stacks["on-cpu"], {"copies"})
+                self.check(stacks["off-cpu"], {"sleeps", "polls"})
+                self.assertTrue(any("waiter" in stack for stack in stacks["off-cpu"]), stacks["off-cpu"])
 
     @unittest.skipUnless(CLANG, "needs Clang")
     def test_clang(self):
-        without_tables = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
-        for options in ([], ["-fno-omit-frame-pointer"], ["-static"], ["-static-pie"], ["-no-pie"], without_tables, [*without_tables, "-static"]):
+        sets = [[], ["-fno-omit-frame-pointer"], ["-static"], ["-static-pie"], ["-no-pie"], WITHOUT_TABLES, [*WITHOUT_TABLES, "-static"]]
+        for options, stacks in self.stacks_of_each(CLANG, sets, "6s"):
             with self.subTest(options):
-                self.check(self.stacks([CLANG, *options], "on-cpu"), {"copies"})
-                self.check(self.stacks([CLANG, *options], "off-cpu"), {"sleeps", "polls"})
+                self.check(stacks["on-cpu"], {"copies"})
+                self.check(stacks["off-cpu"], {"sleeps", "polls"})
 
     def test_vfork(self):
-        self.check(self.stacks(["gcc"], "sleepers", "vfork"), {"spawns"})
+        process = self.start("spawner", ["gcc"], "vfork")
+        self.check(self.record([process], "2s", ["sleepers"])["sleepers"]["spawner"], {"spawns"})
 
     def test_vfork_on_cpu(self):
         stacks = self.stacks(["gcc"], "on-cpu", "vforks")
