@@ -82,22 +82,23 @@ def set_limit(kind):
         (CONTROLLERS / file).write_text(text, encoding="ascii")
 
 
-def record(path, kind):
+def record(path, kind, seconds):
     recorders = ["--recorders", RECORDERS[kind]] if kind in RECORDERS else []
-    hunt_screens.run_checked("record", "--no-sync", "-q", "--no-hostname", "--cgroup", "/hunt", "-d", f"{hunt_screens.SECONDS}s", *recorders, "-o", str(path))
+    hunt_screens.run_checked("record", "--no-sync", "-q", "--no-hostname", "--cgroup", "/hunt", "-d", f"{seconds}s", *recorders, "-o", str(path))
 
 
 def start_helper(name, file):
     return harness.Helper("WAITERS" if name in KINDS_OF_WAITERS else "TROUBLES", name, f"h-{name}", file)
 
 
-def record_hunt(directory, kind):
+def record_hunt(directory, kind, healthy_seconds=hunt_screens.SECONDS):
+    """Records a window of healthy programs, and then one with their problem."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(first_version_cgroups())
         top = stack.enter_context(hunt_cgroup())
         file = os.path.join(stack.enter_context(harness.scratch()), "file")
         programs = [start(stack, top, start_helper(name, file), name) for name in (*PROGRAMS.get(kind, (kind,)), "idler")]
-        record(directory / f"{kind}.before.ctprof.zst", kind)
+        record(directory / f"{kind}.before.ctprof.zst", kind, healthy_seconds)
         if kind == "python":
             start(stack, top, harness.Process(["python3", "-c", "while True: sum(i * i for i in range(1000))"]), "python")
             time.sleep(0.2)
@@ -106,7 +107,7 @@ def record_hunt(directory, kind):
             program.process.stdin.write(b"trouble\n")
             program.process.stdin.flush()
             program.process.stdout.readline()
-        record(directory / f"{kind}.after.ctprof.zst", kind)
+        record(directory / f"{kind}.after.ctprof.zst", kind, hunt_screens.SECONDS)
 
 
 KINDS = ("neighbour", "convoy", "locks", "syncer", "leaker", "grower", "workers", "forker", "poller", "zombies", "stuck", "tail", "demoted", "python",
