@@ -19,10 +19,13 @@ build_tsan_tests() { configure_with_clang tsan "${tsan_options[@]}" && build_tes
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allow_addr2line=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 TSAN_OPTIONS=halt_on_error=1
 
+# Tests of the suite `concurrent` run two at a time, the others alone.
 run_live_part() {
   require "${for_build[@]}" "${for_test[@]}" "${for_live[@]}"
   logged system-tools fetch_system_tools || note "cannot fetch sysstat and numactl: Debian packages: download failed"
-  check release build_release_tests live && run_tests release --suite live --num-processes 1
+  check release build_release_tests live || return 0
+  run_tests release --suite concurrent --num-processes 2
+  run_tests release --suite live --no-suite concurrent --num-processes 1
 }
 
 run_readers_part() {
