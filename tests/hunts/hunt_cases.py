@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402  pylint: disable=wrong-import-position
@@ -79,7 +80,8 @@ class Screen:
 def screens(kind, directory):
     """Returns the screens of a kind's second window and of its comparison with the first."""
     before, after = (f"{kind}.{which}.ctprof.zst" for which in ("before", "after"))
-    return Screen("show", after, cwd=directory), Screen("compare", before, after, cwd=directory)
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(lambda words: Screen(*words, cwd=directory), (["show", after], ["compare", before, after])))
 
 
 def names_culprit_and_cause(kind, screen, cause):

@@ -14,6 +14,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
+import concurrent_cases  # noqa: E402
 
 CTPROF, ALPHA, BETA = os.environ["CTPROF"], os.environ["MAPPED_ALPHA"], os.environ["MAPPED_BETA"]
 WORK = {ALPHA: "alpha_work", BETA: "beta_work"}
@@ -222,4 +223,4 @@ class MappedTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    concurrent_cases.main(jobs=2, alone=["test_programs_on_overlays"])
