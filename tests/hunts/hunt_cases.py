@@ -54,10 +54,8 @@ HUNTS = {
 VICTIMS = {"neighbour": "h-server", "demoted": "h-rival", "niced": "h-rival", "realtime": "h-rival", "bulk": "h-lookups", "spawner": "h-spawner",
            "flock": "h-lockers", "throttled": "h-server"}  # or the process that replaced the culprit
 
-# Kinds whose expected finding is not the first one: in the recorded windows, and on the host that runs the test. On hosts with a fast fsync, the
-# first finding about `logger` is about the bytes that it writes.
+# Kinds whose expected finding is not the first one in the recorded windows.
 MISSES = set()
-LIVE_MISSES = {"logger"}
 
 
 class Screen:

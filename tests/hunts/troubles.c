@@ -44,7 +44,7 @@ enum { kBurners = 3, kLockers = 3, kWorkers = 4, kIdlers = 4, kMaxThreads = 4096
 enum { kZombies = 40, kTailThreads = 6 };
 enum { kGrowthBytes = 16 * 1024 * 1024 };
 
-static int64_t cpu_time(void) {
+int64_t cpu_time(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return now.tv_sec * kSecond + now.tv_nsec;

@@ -13,6 +13,7 @@ extern const struct kind cpu_kinds[], memory_kinds[], disk_kinds[], peer_kinds[]
 enum { kBlockBytes = 64 * 1024 };
 static const int64_t kUs = 1000, kMs = 1000 * 1000, kSecond = 1000 * 1000 * 1000;
 
+int64_t cpu_time(void);   /* of the thread, in ns */
 void run_for(int64_t ns); /* until the thread has used this CPU time */
 void sleep_for(int64_t ns);
 void pin_to_last_cpu(pthread_t thread);
