@@ -160,6 +160,7 @@ struct LoadState {
 // A file, and its table once it is open.
 struct Candidate {
   std::string path;
+  std::string name;
   Result<OpenPlugin> file;
   const ctprof_plugin* table = nullptr;
 
@@ -200,23 +201,29 @@ void read_candidate(const Candidate& candidate, bool shipped, LoadState& state) 
 
 void load_directory(const PluginDirectory& directory, LoadState& state) {
   for (const std::string& name : directory.names()) {
-    Candidate candidate{directory.path_of(name), directory.open_file(name)};
+    Candidate candidate{directory.path_of(name), name, directory.open_file(name)};
     open_candidate(candidate, false, state);
     read_candidate(candidate, false, state);
   }
 }
 
 // Opens early plugins and reads layouts before the others, and sorts the results by path
-// afterwards.
+// afterwards. Only one file is open at a time, so that the limit of descriptors does not limit the
+// number of plugins.
 void load_shipped_directory(const PluginDirectory& directory, LoadState& state) {
   std::vector<Candidate> candidates;
-  for (const std::string& name : directory.names())
-    candidates.push_back({directory.path_of(name), directory.open_file(name)});
+  for (const std::string& name : directory.names()) {
+    candidates.push_back({directory.path_of(name), name, directory.open_file(name)});
+    if (candidates.back().file) candidates.back().file->fd = sdk::Fd();
+  }
   const auto move_to_front = [&](bool (Candidate::*belongs_first)() const) {
     std::stable_partition(candidates.begin(), candidates.end(), std::mem_fn(belongs_first));
   };
   if (state.options.on_early_plugin) move_to_front(&Candidate::opens_early);
-  for (Candidate& candidate : candidates) open_candidate(candidate, true, state);
+  for (Candidate& candidate : candidates) {
+    candidate.file = directory.open_file(candidate.name);
+    open_candidate(candidate, true, state);
+  }
   move_to_front(&Candidate::is_layout);
   for (const Candidate& candidate : candidates) read_candidate(candidate, true, state);
   std::ranges::sort(state.result.plugins, {}, &Plugin::path);
