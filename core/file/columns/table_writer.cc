@@ -145,9 +145,9 @@ TableWriter::TableWriter(const Snapshot& snapshot)
     if (metric.entity)
       unknown_metric_paths_[static_cast<std::size_t>(*metric.entity)].insert(metric.path);
   if (!snapshot.window) return;
-  for (const Entity entity : kAllEntities)
-    for (const Column& column : snapshot.table(entity).columns)
-      columns_[static_cast<std::size_t>(entity)].emplace(column.def().name, &column);
+  for (std::size_t place = 0; place < kEntities; ++place)
+    for (const Column& column : snapshot.tables[place].columns)
+      columns_[place].emplace(column.def().name, &column);
 }
 
 void TableWriter::write(const TableSlice& slice, JsonWriter& out) const {
