@@ -240,12 +240,12 @@ class Planner {
     ordered_.push_back({order, std::move(metric)});
   }
 
-  // Returns false for a metric of the host that a loaded plugin defines, if the files have none of
-  // its inputs: it would add a row of the host without a value.
+  // Returns false for a metric of the host or of processes that a loaded plugin defines, if the
+  // files have none of its inputs: it would add rows without values.
   bool may_have_value(const DerivedDef& def, const Expression& expression) const {
     const bool is_in_file = std::ranges::none_of(
         knowledge_->derived, [&](const DerivedDef& known) { return &known == &def; });
-    return def.entity != Entity::Host || is_in_file ||
+    return (def.entity != Entity::Host && def.entity != Entity::Process) || is_in_file ||
            std::ranges::any_of(expression.inputs(),
                                [&](const auto& input) { return kinds_.contains(input.name); });
   }
