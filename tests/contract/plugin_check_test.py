@@ -52,7 +52,7 @@ HARMLESS = {
     "sound", "adds_up", "histogram", "labels", "entity_sound", "misbehaving",
     "outranks", "inconsistent_record", "reports_window", "secret_reader",  # recorders, and a higher rank: notes
     "slow_thread", "slow_process",  # only in their first batch
-    "claims_key", "searches_tmp",
+    "claims_key", "searches_tmp", "shows_process",
 }
 MISBEHAVE = {
     "constructor:hang": "its constructors did not return within 5 s",
