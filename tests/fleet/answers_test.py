@@ -153,8 +153,8 @@ class Compare(unittest.TestCase):
             "kernel_release 6.1 (40 hosts) against 6.6 (1200 hosts): 1 of 2 rows significant",
             "group baseline candidate shift interval p hosts",
             "web %CPU 20.0 30.5 +45% +20 to +70 0.012 90+39",
-            "~: not significant with 1000 + 40 hosts at 0.05 for a shift of 10% or more (1999 random labellings; p is adjusted for 2 rows, intervals "
-            "are not)",
+            "~: not significant with 1000 + 40 hosts at 0.05 for a shift of 10% or more (1999 random labellings; p is adjusted for 2 rows, the "
+            "95% intervals are not)",
             "not shown: 1 more row (--limit)",
             "these hosts also differ in cpu_model X → Y: each of these may be the reason",
             "they were captured at different times (2026-11-01 09:30 to 2026-11-01 12:00, and 2026-11-03 08:00 to 2026-11-03 08:20 UTC), which may "
