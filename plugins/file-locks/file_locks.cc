@@ -5,8 +5,11 @@
 // request can wait for another one, which the kernel shows by indentation; all requests of a number
 // count as waiting for its lock.
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <array>
 #include <cerrno>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -18,6 +21,10 @@ namespace {
 constexpr const char* kFile = "locks";
 constexpr const char* kPath = "/proc/locks";
 constexpr const char* kGates = "CONFIG_FILE_LOCKING";
+
+// Any user can take any number of locks, and the kernel's time to print them grows with the square
+// of their number. These bytes are some 16,000 locks, which take about 40 ms.
+constexpr std::size_t kMaxBytes = 1 << 20;
 
 template <class N, class R>
 using ProcessMetric = sdk::Metric<N, R, sdk::Entity::Process>;
@@ -60,6 +67,24 @@ struct Counts {
   std::uint64_t waits = 0;
 };
 using CountsByTgid = std::unordered_map<std::uint64_t, Counts>;
+
+// Returns the text of the file; SourceFailed if it is longer than kMaxBytes.
+sdk::Reading<std::string> read_locks(const sdk::Host& host) {
+  const sdk::Fd fd(::openat(host.proc(), kFile, O_RDONLY | O_CLOEXEC));
+  if (!fd) return gap_of_errno(errno);
+  std::string text(kMaxBytes + 1, '\0');
+  std::size_t size = 0;
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return gap_of_errno(errno);
+    size += static_cast<std::size_t>(got);
+    if (size > kMaxBytes) return Gap::SourceFailed;
+    if (got == 0) break;
+  }
+  text.resize(size);
+  return text;
+}
 
 std::string_view take_word(std::string_view& text) {
   text = sdk::bare(text);
@@ -106,18 +131,17 @@ class Processes final : public sdk::ProcessSource {
   static constexpr auto kOffers = sdk::offers(kWaiters, kWaits);
 
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
-    sdk::TextFile file;
-    if (file.read_records(host.proc(), kFile)) return;
-    if (file.last_errno() == ENOENT)
+    const sdk::Fd file(::openat(host.proc(), kFile, O_RDONLY | O_CLOEXEC));
+    if (file) return;
+    if (errno == ENOENT)
       return probe.refuse_all(Gap::Unsupported, "there is no /proc/locks",
                               sdk::by_kernel("CONFIG_FILE_LOCKING=y"));
-    probe.refuse_all(gap_of_errno(file.last_errno()), "/proc/locks cannot be read");
+    probe.refuse_all(gap_of_errno(errno), "/proc/locks cannot be read");
   }
 
   // Reads the file once, so that all processes of a worker are from the same time.
   explicit Processes(const sdk::Host& host) {
-    sdk::TextFile file;
-    const auto text = file.read_records(host.proc(), kFile);
+    const auto text = read_locks(host);
     gap_ = text.gap;
     if (text) counts_ = count_requests(text.value);
   }

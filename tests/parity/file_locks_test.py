@@ -58,6 +58,13 @@ class FileLocks(unittest.TestCase):
     def test_locks_without_waiters_are_zero(self):
         self.assertEqual(set(self.counts(self.before).values()), {(0, 0)})
 
+    def test_endless_lists_are_not_read(self):
+        """Any user can take any number of locks."""
+        for name, lines, is_read in (("long", 10_000, True), ("endless", 20_000, False)):
+            text = CONTENDED + f"6: POSIX  ADVISORY  WRITE {SECOND} 103:02:8519684 1048576 1048577\n" * lines
+            self.assertEqual(len(text) <= 1 << 20, is_read)
+            self.assertEqual(self.counts(self.capture(name, text))[HOLDER], COUNTS[HOLDER] if is_read else (None, None))
+
     def test_a_lock_with_three_waiters_is_a_finding(self):
         what = "had file locks (flock, fcntl) that 3 requests waited for at the end"
         name = open(os.path.join(self.directory, "after", f"proc/{HOLDER}/comm"), encoding="utf-8").read().strip()
