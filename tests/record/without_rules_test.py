@@ -89,7 +89,8 @@ class WithoutRules(unittest.TestCase):
         self.check(self.record([process], "2s", ["sleepers"])["sleepers"]["spawner"], {"spawns"})
 
     def test_vfork_on_cpu(self):
-        stacks = self.stacks(["gcc"], "on-cpu", "vforks")
+        process = self.start("spawner", ["gcc"], "vforks")
+        stacks = self.record([process], "2s", ["on-cpu"])["on-cpu"]["spawner"]
         inside = {stack: weight for stack, weight in stacks.items() if any("vfork" in function for function in stack)}
         self.check(inside, {"spawns"})
 
