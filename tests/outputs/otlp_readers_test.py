@@ -30,9 +30,9 @@ def read_metric(metric):
 
 
 class Readers(otlp_test.Export):
-    def read(self, file):
+    def read(self, file, *more):
         with Receiver() as receiver:
-            self.assertEqual(self.export(receiver.endpoint, file=file).returncode, 0)
+            self.assertEqual(self.export(receiver.endpoint, file=file, more=more).returncode, 0)
             ((_, _, body),) = receiver.requests
         request = ExportMetricsServiceRequest.FromString(body)
         # Known fields are written in the order of their numbers, so a message without unknown fields is equal.
