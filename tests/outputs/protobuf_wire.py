@@ -66,7 +66,7 @@ def read_metrics(data):
     scope_metrics = one(resource_metrics, 2)
     metrics = {}
     for item in values(scope_metrics, 2):
-        metric = {"unit": one(item, 3).decode(), "kind": "gauge"}
+        metric = {"unit": b"".join(values(item, 3)).decode(), "kind": "gauge"}  # an empty text is not written
         if values(item, 7):
             body = one(item, 7)
             metric["kind"] = ("sum", one(body, 2), one(body, 3))

@@ -150,7 +150,8 @@ class MessageMaker {
     }
     Writer message(scope, kMetrics);
     message.add_string(kName, std::string("ctprof.") + metric.name);
-    message.add_string(kUnit, std::string(unit_.ucum) + (is_rate ? "/s" : ""));
+    const std::string unit = std::string(unit_.ucum) + (is_rate ? "/s" : "");
+    if (!unit.empty()) message.add_string(kUnit, unit);
     message.add_message(is_sum ? kSum : kGauge, text);
   }
 
